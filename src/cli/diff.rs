@@ -55,7 +55,8 @@ pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
     let mut diff = Diff::new(&before, &after);
     if diff.is_empty() {
         let changes = place.store.open(&path)?.diff(Some(before.head), after.head)?;
-        diff.files = changes.into_iter().map(|change| change.path).collect();
+        let paths = changes.into_iter().map(|change| change.path);
+        diff.files = paths.filter(|path| !withheld.hides_file(path)).collect();
     }
     if arguments.markdown {
         return page(&changes::markdown(&diff, [from, to]));

@@ -101,7 +101,7 @@ pub(super) struct ReportArguments {
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
     /// Write the built-in template into this folder, to base your own on
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["folders", "open", "out", "single_file", "rev", "compare", "serve", "template"])]
     dump_template: Option<PathBuf>,
 }
 

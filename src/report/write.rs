@@ -46,14 +46,15 @@ const LOCK: &str = ".tot-report.lock";
 const NEW: &str = ".tot-report.new-";
 
 const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its next run.";
-/// The beginnings of the names of files that desktop environments and network file systems create, which are removed with the
-/// folder that contains them.
-const LITTER: [&str; 6] = [".DS_Store", "Thumbs.db", "desktop.ini", "._", ".nfs", ".fuse_hidden"];
-/// The beginnings of the names of folders of file systems, which stay. The output folder may be a volume.
+/// Files created by desktop environments, which are removed with the folder that contains them.
+const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+/// The beginnings of the names of files that network file systems create. They stay.
+const OF_NETWORKS: [&str; 3] = ["._", ".nfs", ".fuse_hidden"];
+/// Folders of file systems, which stay. The output folder may be a volume.
 const OF_VOLUMES: [&str; 9] = [
     "lost+found",
     ".Spotlight-V100",
-    ".Trash",
+    ".Trashes",
     ".fseventsd",
     "$RECYCLE.BIN",
     "System Volume Information",
@@ -352,10 +353,7 @@ fn order(path: &str, own: &BTreeSet<String>) -> impl Ord + use<> {
 fn remove_emptied(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let litter: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    let is_litter = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        LITTER.iter().any(|it| name.starts_with(it))
-    };
+    let is_litter = |path: &PathBuf| path.file_name().is_some_and(|name| LITTER.iter().any(|it| name == *it));
     if !litter.iter().all(is_litter) {
         return false;
     }
@@ -415,8 +413,10 @@ fn own_files(out: &Path) -> Result<BTreeSet<String>, ReportError> {
                 false => kind.is_file() && listed.contains(&path),
             };
             let is_top = prefix.is_empty();
-            let is_tolerated = LITTER.iter().any(|it| name.starts_with(it)) && kind.is_file()
-                || is_top && OF_VOLUMES.iter().any(|it| name.starts_with(it)) && kind.is_dir()
+            let is_of_network = || OF_NETWORKS.iter().any(|it| name.starts_with(it));
+            let is_of_volume = || OF_VOLUMES.contains(&name.as_str()) || name.starts_with(".Trash-");
+            let is_tolerated = (LITTER.contains(&name.as_str()) || is_of_network()) && kind.is_file()
+                || is_top && is_of_volume() && kind.is_dir()
                 || is_top && [MARKER, MANIFEST, LOCK].contains(&name.as_str()) && kind.is_file()
                 || is_top && name.starts_with(NEW) && kind.is_dir();
             match kind.is_dir() {

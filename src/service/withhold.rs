@@ -26,6 +26,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::decide::run::named;
 use crate::domain::node::{NodeText, says_nothing};
 use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
@@ -34,6 +35,7 @@ use crate::domain::{
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
+use crate::markdown::{Parsed, SourceTarget};
 use crate::ruleset::corrections;
 use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
@@ -161,6 +163,11 @@ pub struct Withheld {
 }
 
 impl Withheld {
+    /// Returns whether a file is attached to a withheld node, or may be.
+    pub fn hides_file(&self, path: &str) -> bool {
+        !self.labels.is_empty() && is_attachment(path, &self.labels)
+    }
+
     /// Replaces the withheld text in a state. Returns the ids of the withheld nodes in that state.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
         let labels = &self.labels;
@@ -170,7 +177,16 @@ impl Withheld {
             CommentLabels { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
         let mut nodes: BTreeMap<&NodeId, Arc<Node>> = BTreeMap::new();
         for (id, label) in labels {
-            nodes.extend(old.node(id).map(|node| (id, hidden(node, label))));
+            nodes.extend(old.node(id).map(|node| {
+                let mut hidden = hidden(node, label);
+                // What it rests on stays known without the text that names it.
+                if let Some(result) = &mut Arc::make_mut(&mut hidden).classification {
+                    let new = cited_runs(old, node).filter(|run| !result.runs.contains(run));
+                    let new: BTreeSet<RunId> = new.collect();
+                    result.runs.extend(new);
+                }
+                (id, hidden)
+            }));
         }
         // The claim that somebody saw becomes the claim without the withheld text, or stays another one.
         let replace_claim = |id: &NodeId, by: Option<(Option<&str>, &Caller)>, saw: &mut ClaimHash| {
@@ -321,8 +337,9 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str) -> Arc<Comment> {
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
-        let results = investigation.node(id).into_iter().flat_map(|node| node.results());
-        hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
+        let Some(node) = investigation.node(id) else { continue };
+        let named = node.results().flat_map(|result| &result.runs).copied();
+        hidden.extend(named.chain(cited_runs(investigation, node)).map(|run| (run, label.clone())));
     }
     // Runs are in chronological order, so a run precedes its repetitions, which in turn precede their judgments.
     for run in investigation.runs() {
@@ -331,6 +348,18 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
         hidden.extend(label.map(|label| (run.id, label)));
     }
     hidden
+}
+
+/// Returns the captured runs that the findings of a node name as sources.
+fn cited_runs<'i>(investigation: &'i Investigation, node: &'i Node) -> impl Iterator<Item = RunId> + 'i {
+    let texts = node.results().map(|result| &result.findings).filter(|text| text.contains("run:"));
+    let sources = texts.flat_map(|text| Parsed::new(text).sources());
+    sources.filter_map(|source| {
+        let SourceTarget::Run(part) = source.target else { return None };
+        let mut runs = named(investigation, &part).filter(|run| matches!(run.what, RunKind::Captured(_)));
+        let only = runs.next()?.id;
+        runs.next().is_none().then_some(only)
+    })
 }
 
 fn hidden_run(run: &Arc<Run>, label: &str) -> Arc<Run> {

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::lacking::{lost_outside, said_lost};
 use super::{Answer, Assessment, InputState};
-use crate::decide::run::is_named;
 use crate::domain::run::{Ended, Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
@@ -453,7 +452,7 @@ impl<'a> EvidenceRuns<'a> {
         }
         let captured = &self.captured;
         let only = |part: &str| {
-            let mut runs = captured.values().filter(|it| is_named(it.run, part));
+            let mut runs = captured.values().filter(|it| it.run.id.is_named(part));
             runs.next().filter(|_| runs.next().is_none()).map(|it| it.run.id)
         };
         let sources = Parsed::new(text).sources().into_iter().filter_map(|source| match source.target {

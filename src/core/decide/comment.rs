@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edits::edited;
-use super::run::PART_MIN;
 use super::{Decision, Rejection, check_texts, means_report, quoted, refuse_ambiguous, trimmed};
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -299,7 +298,7 @@ pub fn find<'i>(
     fits: impl Fn(&Comment, bool) -> bool,
 ) -> Result<&'i Arc<Comment>, String> {
     let part = named.trim().to_ascii_lowercase();
-    let is_it = |it: &&Arc<Comment>| fits(it, part.len() >= PART_MIN && it.id.matches(&part));
+    let is_it = |it: &&Arc<Comment>| fits(it, it.id.is_named(&part));
     match investigation.comments().filter(is_it).collect::<Vec<_>>()[..] {
         [one] => Ok(one),
         [] => Err(no_such(what, named)),
@@ -355,5 +354,5 @@ fn wrote_what_rests_on(
     let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
     objection.kind == CommentKind::Objection
         && objection.node.is_some()
-        && !by.independence_from(&rules.writers_resting_on(investigation, is_one, None)).is_confirmed()
+        && !by.independence_from(&rules.writers_resting_on(investigation, is_one)).is_confirmed()
 }

@@ -339,18 +339,10 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     one(investigation, differs, named, DIFFERING)
 }
 
-/// Minimum length of a part of an id of a run or a comment.
-pub const PART_MIN: usize = 4;
-
 /// Returns the runs with this id, or with this beginning or end of their ids, oldest first.
 pub fn named<'a>(investigation: &'a Investigation, named: &str) -> impl Iterator<Item = &'a Run> {
     let part = named.trim().to_ascii_lowercase();
-    investigation.counted_runs().map(AsRef::as_ref).filter(move |run| is_named(run, &part))
-}
-
-/// Returns whether the lowercase text is a part of the run's id that is long enough to name it.
-pub(crate) fn is_named(run: &Run, part: &str) -> bool {
-    part.len() >= PART_MIN && run.id.matches(part)
+    investigation.counted_runs().map(AsRef::as_ref).filter(move |run| run.id.is_named(&part))
 }
 
 fn one<'a>(

@@ -253,7 +253,7 @@ pub fn found_run<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
 pub fn was_taken_back(investigation: &Investigation, named: &str) -> bool {
     let part = named.to_ascii_lowercase();
     run::named(investigation, named).next().is_none()
-        && investigation.runs().any(|run| run.ran().is_some() && run::is_named(run, &part))
+        && investigation.runs().any(|run| run.ran().is_some() && run.id.is_named(&part))
 }
 
 /// Returns the runs and repetitions, newest first.

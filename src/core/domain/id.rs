@@ -11,6 +11,9 @@ use sha2::{Digest as _, Sha256};
 use super::Timestamp;
 use crate::text::{natural_order, shorten};
 
+/// The minimum length of a part of an id of a run or a comment.
+const PART_MIN: usize = 4;
+
 /// The maximum length of a short id in bytes. With the digest, it becomes a file name.
 pub const SHORT_ID_MAX: usize = 200;
 
@@ -354,6 +357,11 @@ macro_rules! uuids {
             /// Creates a version 7 UUID from the time and 74 of the random bits.
             pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
                 $name(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
+            }
+
+            /// Returns whether the lowercase text is a part of the id that [`matches`](Self::matches) and is long enough to name it.
+            pub fn is_named(self, part: &str) -> bool {
+                part.len() >= PART_MIN && self.matches(part)
             }
 
             /// Returns whether the id starts or ends with the lowercase text.

@@ -84,18 +84,17 @@ impl EffectiveRules<'_> {
         premises
     }
 
-    /// Returns the authors, up to a point in time, of the answers that rest on one of the nodes for which `is_one` holds.
+    /// Returns the authors of the answers that rest on one of the nodes for which `is_one` holds.
     pub(crate) fn writers_resting_on<'i>(
         &self,
         investigation: &'i Investigation,
         is_one: impl Fn(&Node) -> bool,
-        until: Option<Timestamp>,
     ) -> Vec<ClaimedAuthor<'i>> {
         let rests = |answer: &&Arc<Node>| {
             self.premises(investigation, &answer.id).iter().any(|premise| is_one(premise.node))
         };
         let answers = self.answers(investigation).filter(rests);
-        answers.flat_map(|answer| writers(investigation, answer, until)).collect()
+        answers.flat_map(|answer| writers(investigation, answer, None)).collect()
     }
 
     /// Returns whether an author wrote an answer that rests on a captured run: it, or a node that it rests on, names or cites it.
@@ -107,7 +106,7 @@ impl EffectiveRules<'_> {
         until: Option<Timestamp>,
     ) -> bool {
         let names = |source: &Source| match &source.target {
-            SourceTarget::Run(named) => run.id.matches(&named.trim().to_ascii_lowercase()),
+            SourceTarget::Run(named) => run.id.is_named(&named.trim().to_ascii_lowercase()),
             _ => false,
         };
         let cites = |result: &Classification| {
@@ -115,7 +114,13 @@ impl EffectiveRules<'_> {
         };
         let is_one = |node: &Node| run.is_of(node) || node.results().any(cites);
         let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
-        self.writers_resting_on(investigation, is_one, until).iter().any(|writer| writer.is_same_as(&by))
+        // Few authors of judgements wrote an answer, and what each answer rests on takes time to find.
+        let mut own = self.answers(investigation).filter(|answer| {
+            let is_later = |result: &Classification| until.is_some_and(|until| result.committed_at > until);
+            !answer.classification.as_ref().is_some_and(is_later)
+                && writers(investigation, answer, until).iter().any(|writer| writer.is_same_as(&by))
+        });
+        own.any(|answer| self.premises(investigation, &answer.id).iter().any(|premise| is_one(premise.node)))
     }
 
     /// Returns the first finding that an answer depends on, is no answer and changed since the author saw it: the chain

@@ -55,11 +55,13 @@ impl GitProgram {
         }
         let call = GitCall { is_project: true, ..GitCall::default() };
         let status = self.run(root, &status, call)?.succeeded()?.text();
-        // A path that ends with a slash is a separate repository. An investigation is no part of the project.
+        // A path that ends with a slash is a separate repository. An investigation or a linked work tree is no part of the project.
         let entries = status.split('\0').filter_map(|entry| entry.split_at_checked(3));
-        let is_investigation =
-            |path: &str| path.ends_with('/') && root.join(path).join(layout::META).exists();
-        let entries: Vec<_> = entries.filter(|(_, path)| !is_investigation(path)).collect();
+        let is_apart = |path: &str| {
+            let folder = root.join(path);
+            path.ends_with('/') && (folder.join(layout::META).exists() || folder.join(".git").is_file())
+        };
+        let entries: Vec<_> = entries.filter(|(_, path)| !is_apart(path)).collect();
         let paths = entries.iter().map(|(_, path)| (*path).to_owned());
         if commit.is_none() || (entries.is_empty() && named.is_empty()) {
             return Ok(ProjectState {

@@ -9,7 +9,7 @@
 //! ```
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -180,19 +180,11 @@ impl EffectiveRules<'_> {
             .collect()
     }
 
-    /// Returns whether the result depends on a refuted finding, or on one that does.
+    /// Returns whether the result depends on a refuted finding. How far that one reaches is not followed, because confirmations
+    /// are looked up for each premise of each answer.
     fn depends_on_refuted(&self, investigation: &Investigation, result: &Classification) -> bool {
-        let (mut seen, mut open) = (HashSet::new(), result.depends().collect::<Vec<_>>());
-        while let Some(link) = open.pop() {
-            let Some(target) = investigation.node(&link.to).filter(|it| seen.insert(&it.id)) else {
-                continue;
-            };
-            if !self.refuted_by(investigation, target).is_empty() {
-                return true;
-            }
-            open.extend(target.classification.iter().flat_map(Classification::depends));
-        }
-        false
+        let mut targets = result.depends().filter_map(|link| investigation.node(&link.to));
+        targets.any(|target| !self.refuted_by(investigation, target).is_empty())
     }
 
     /// Returns all refuted nodes, ordered by id, each with the children that refute it and give reasons.
