@@ -292,6 +292,9 @@ fn a_folder_that_holds_something_else_is_left_alone() {
         matches!(write(&files, &own), Err(ReportError::Foreign { found, .. }) if found.ends_with(".git"))
     );
     assert!(own.join("index.html").exists());
+    std::fs::remove_dir(own.join(".git")).unwrap();
+    std::fs::write(own.join("desktop.ini.notes"), "mine").unwrap();
+    assert!(matches!(write(&files, &own), Err(ReportError::Foreign { .. })));
 
     std::fs::write(folder.path().join("file"), "x").unwrap();
     assert!(matches!(write(&files, &folder.path().join("file")), Err(ReportError::NotAFolder { .. })));

@@ -666,7 +666,7 @@ mod tests {
     use super::*;
     use crate::assess::{ProjectInputs, ProjectView};
     use crate::domain::run::{Output, ProjectState, RunInput, RunRef};
-    use crate::domain::{Caller, Meta, Pin, Timestamp};
+    use crate::domain::{Caller, Change, Meta, Pin, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
     fn at(day: i64) -> Timestamp {
@@ -769,6 +769,23 @@ mod tests {
         assert_eq!(with(vec![differs(), judged(4, 3, true)]), (judged_to("hold"), false));
         let fails = with(vec![differs(), judged(4, 3, true), judged(5, 3, false)]);
         assert_eq!(fails, (judged_to("fail"), true));
+    }
+
+    #[test]
+    fn a_judgement_by_who_wrote_an_answer_only_later_stays() {
+        let differs = again(3, 1, "CI", RunComparison::Differs);
+        let facts = facts(vec![captured(1, Some("R1.A")), differs, judged(4, 3, true)]);
+        let is_contested = |day| {
+            let mut own = Node::clone(facts.node(&"R2.A1".parse().unwrap()).unwrap());
+            own.id = "R2.A2".parse().unwrap();
+            let result = own.classification.as_mut().unwrap();
+            (result.caller, result.committed_at) = (Caller::of_person("Ben", None), at(day));
+            let facts = facts.with(&[Change::Node(Arc::new(own))]);
+            !Assessment::new(&facts, Some(EffectiveRules::new(ruleset(), facts.meta()))).answers[0]
+                .differing_runs
+                .is_empty()
+        };
+        assert_eq!([2, 9].map(is_contested), [true, false]);
     }
 
     #[test]
