@@ -152,9 +152,7 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
         };
         return page(&none);
     }
-    let ids = |entries: &[ListEntry]| entries.iter().filter_map(|it| Some(it.id?.to_string())).collect();
-    let all = place.store.list(&ListFilter { text: None, ..filter })?;
-    let length = unique(ids(&all.entries));
+    let length = unique(place.store.identified().iter().map(|(id, _)| id.to_string()).collect());
     page(&shown(&investigations, length, World::here().now().ok(), Screen { columns: columns() }))
 }
 
@@ -245,8 +243,8 @@ fn look_at(store: &Store, listed: &ListEntry, files: Option<&ProjectFiles>) -> L
     }
 }
 
-/// Formats each investigation in a row: `length` characters of its id, sign and title, the verdict with what else is to be known, and its age. The
-/// bottom line is below it.
+/// Formats each investigation in a row: `length` characters of its id, sign and title, the verdict with what else is to be known,
+/// and its age. The bottom line is below it.
 fn shown(entries: &[ListedInvestigation], length: usize, now: Option<Timestamp>, screen: Screen) -> String {
     /// The columns of the title and what precedes it, if there is more than fits.
     const LEFT: usize = 44;

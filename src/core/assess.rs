@@ -83,8 +83,8 @@ const BY_HAND: &str = "changed by hand, not checked since";
 /// | confirmed in another session | the best confirmation is by an agent of another session |
 /// | confirmed by a person | the best confirmation is by a person |
 ///
-/// An answer that depends on another, on a theory or on what awaits confirmation is no better than that one. Nothing bad that is added makes any verdict better:
-/// `report::tests::agree` tests it.
+/// An answer that depends on another, on a theory or on what awaits confirmation is no better than that one. Nothing bad that is
+/// added makes any verdict better: `report::tests::agree` tests it.
 ///
 /// Serializes to `class` for style sheets, `sign` to accompany the color, `label` for readers, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -35,7 +35,7 @@ use crate::domain::{
 };
 use crate::format::layout::{self, FileRole, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
-use crate::markdown::{Parsed, SourceTarget};
+use crate::markdown::named_runs;
 use crate::ruleset::corrections;
 use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
@@ -352,10 +352,8 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
 
 /// Returns the captured runs that the findings of a node name as sources.
 fn cited_runs<'i>(investigation: &'i Investigation, node: &'i Node) -> impl Iterator<Item = RunId> + 'i {
-    let texts = node.results().map(|result| &result.findings).filter(|text| text.contains("run:"));
-    let sources = texts.flat_map(|text| Parsed::new(text).sources());
-    sources.filter_map(|source| {
-        let SourceTarget::Run(part) = source.target else { return None };
+    let parts = node.results().flat_map(|result| named_runs(&result.findings));
+    parts.filter_map(|part| {
         let mut runs = named(investigation, &part).filter(|run| matches!(run.what, RunKind::Captured(_)));
         let only = runs.next()?.id;
         runs.next().is_none().then_some(only)

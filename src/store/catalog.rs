@@ -114,7 +114,9 @@ impl Store {
         }
     }
 
-    fn identified(&self) -> Vec<(SessionId, PathBuf)> {
+    /// Returns the ids of all investigations in the root, with their folders. Ids are remembered, so this is cheaper than
+    /// [`Store::list`].
+    pub fn identified(&self) -> Vec<(SessionId, PathBuf)> {
         let mut folders = Vec::new();
         for path in entries(&self.root).unwrap_or_default() {
             let id = self.known(&path, |known| {

@@ -16,7 +16,7 @@ use crate::domain::run::{Ended, Expectation, Ran, RunComparison, System};
 use crate::domain::{
     BoundAs, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
-use crate::markdown::{Parsed, SourceTarget};
+use crate::markdown::named_runs;
 use crate::numbers::Figures;
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
@@ -287,6 +287,13 @@ impl CapturedRun<'_> {
         self.standing() == RunStanding::Same && self.ran.is_met() && self.repetitions.iter().any(is_same)
     }
 
+    /// Returns true if reruns, not only by the author, had the same result, and what was expected was met from the start.
+    pub fn is_shown_again(&self) -> bool {
+        self.standing() == RunStanding::Same
+            && self.ran.is_met()
+            && (self.is_reproduced() || !self.is_repeated_by_author())
+    }
+
     /// Returns true if somebody other than the author has rerun the command to its end.
     pub fn is_rerun_by_other(&self) -> bool {
         self.repetitions.iter().any(|it| it.is_by_other && it.is_counted())
@@ -447,7 +454,7 @@ impl<'a> EvidenceRuns<'a> {
 
     /// Returns the captured runs that a text names as sources. Who cites a rerun rests on what that one showed.
     pub(super) fn cited(&mut self, text: &str) -> Vec<RunId> {
-        if self.captured.is_empty() || !text.contains("run:") {
+        if self.captured.is_empty() {
             return Vec::new();
         }
         let captured = &self.captured;
@@ -455,12 +462,9 @@ impl<'a> EvidenceRuns<'a> {
             let mut runs = captured.values().filter(|it| it.run.id.is_named(part));
             runs.next().filter(|_| runs.next().is_none()).map(|it| it.run.id)
         };
-        let sources = Parsed::new(text).sources().into_iter().filter_map(|source| match source.target {
-            SourceTarget::Run(named) => Some(named.trim().to_ascii_lowercase()),
-            _ => None,
-        });
         let named = &mut self.named;
-        sources.filter_map(|part| *named.entry(part).or_insert_with_key(|part| only(part))).collect()
+        let parts = named_runs(text).into_iter();
+        parts.filter_map(|part| *named.entry(part).or_insert_with_key(|part| only(part))).collect()
     }
 
     /// Returns the runs that support the given nodes, in node order and without duplicates.

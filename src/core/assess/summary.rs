@@ -205,12 +205,10 @@ impl<'a> Assessment<'a> {
         }
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
         let is_same = !standings.is_empty() && standings.iter().all(|it| *it == RunStanding::Same);
-        let was_unmet = |run: &CapturedRun<'_>| !run.ran.is_met();
-        let is_by_author = |run: &CapturedRun<'_>| run.is_repeated_by_author() && !run.is_reproduced();
-        let is_again = is_same && !self.whole_runs().any(|run| was_unmet(run) || is_by_author(run));
+        let is_again = is_same && self.whole_runs().all(|run| run.is_shown_again());
         let what = match standings.as_slice() {
             [] => "no command was captured for it",
-            _ if is_same && self.whole_runs().any(was_unmet) => {
+            _ if is_same && self.whole_runs().any(|run| !run.ran.is_met()) => {
                 "its evidence shows what it was expected to only since it was run again"
             }
             _ if is_same && !is_again => "not all of its evidence was run again by another",
@@ -355,10 +353,7 @@ impl<'a> Assessment<'a> {
     fn evidence_line(&self) -> Option<VerdictLine> {
         let words = self.reruns_in_words(&self.whole_runs().collect::<Vec<_>>())?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
-        let fits = |run: &CapturedRun<'_>| match run.standing() {
-            RunStanding::Same => run.ran.is_met() && (run.is_reproduced() || !run.is_repeated_by_author()),
-            standing => standing == RunStanding::Holds,
-        };
+        let fits = |run: &CapturedRun<'_>| run.is_shown_again() || run.standing() == RunStanding::Holds;
         let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
             true => Sign::Against,
             false if self.whole_runs().all(fits) => Sign::For,

@@ -47,6 +47,8 @@ pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use quote::{Reader, ShownSource, code_span, literal, quoted, quoted_with};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references};
-pub use source::{How, Sentence, Source, SourceTarget, with_known, without_links, without_sources};
+pub use source::{
+    How, Sentence, Source, SourceTarget, named_runs, with_known, without_links, without_sources,
+};
 pub use terminal::to_terminal;
 pub use text::node_ids;

@@ -112,6 +112,19 @@ impl SourceTarget {
     }
 }
 
+/// Returns the lowercase ids, or parts of ids, of the runs that a text names as sources.
+pub fn named_runs(markdown: &str) -> Vec<String> {
+    if !markdown.contains("run:") {
+        return Vec::new();
+    }
+    let sources = Parsed::new(markdown).sources().into_iter();
+    let named = sources.filter_map(|source| match source.target {
+        SourceTarget::Run(named) => Some(named.to_ascii_lowercase()),
+        _ => None,
+    });
+    named.collect()
+}
+
 /// Returns a line of Markdown with its links replaced by their texts, for titles.
 pub fn without_links(line: &str) -> String {
     replaced(line, false, &|_| None)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::rules::verification::{ClaimedAuthor, Confirming, writers};
 use super::{EffectiveRules, Enforcement, Role};
 use crate::domain::{Classification, Commenter, Investigation, Link, Node, NodeId, Run, Timestamp};
-use crate::markdown::{Parsed, Source, SourceTarget};
+use crate::markdown::named_runs;
 
 /// A node that an answer rests on.
 #[derive(Clone, Debug)]
@@ -105,13 +105,8 @@ impl EffectiveRules<'_> {
         author: &Commenter,
         until: Option<Timestamp>,
     ) -> bool {
-        let names = |source: &Source| match &source.target {
-            SourceTarget::Run(named) => run.id.is_named(&named.trim().to_ascii_lowercase()),
-            _ => false,
-        };
-        let cites = |result: &Classification| {
-            result.findings.contains("run:") && Parsed::new(&result.findings).sources().iter().any(names)
-        };
+        let cites =
+            |result: &Classification| named_runs(&result.findings).iter().any(|part| run.id.is_named(part));
         let is_one = |node: &Node| run.is_of(node) || node.results().any(cites);
         let by = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
         // Few authors of judgements wrote an answer, and what each answer rests on takes time to find.
